@@ -7,7 +7,7 @@ const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 const shape = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-const letterValues = new Map([...alphabet].map((letter, value) => [letter, value]));
+const letterValues = Uint8Array.from({ length: 128 }, (_, code) => Math.max(0, alphabet.indexOf(String.fromCharCode(code))));
 
 /** Two letters for each value of ten bits, and the value of each hexadecimal digit by its code. */
 const pairs = Array.from({ length: 1024 }, (_, n) => `${alphabet[n >> 5]}${alphabet[n & 31]}`);
@@ -37,9 +37,9 @@ export function parseId(prefix: string, id: string): string | null {
   if (id.length !== prefix.length + 27 || id[prefix.length] !== "_" || !id.startsWith(prefix)) return null;
   const letters = id.slice(prefix.length + 1);
   if (!shape.test(letters)) return null;
-  let bits = 0n;
-  for (const letter of letters) bits = (bits << 5n) | BigInt(letterValues.get(letter) as number);
-  const hex = bits.toString(16).padStart(32, "0");
+  const value = (at: number) => letterValues[letters.charCodeAt(at)] as number;
+  let hex = ((value(0) << 5) | value(1)).toString(16).padStart(2, "0");
+  for (let at = 2; at < 26; at += 4) hex += ((value(at) << 15) | (value(at + 1) << 10) | (value(at + 2) << 5) | value(at + 3)).toString(16).padStart(5, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 

@@ -13,7 +13,10 @@ export function processLog(destination: pino.DestinationStream & { flushSync?():
     { base: null, messageKey: "message", timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (level) => ({ level }) } },
     destination,
   );
-  const only = (fields: LogFields = {}) => Object.fromEntries(Object.entries(fields).filter(([name]) => allowed.has(name)));
+  const only = (fields: LogFields = {}): LogFields => {
+    for (const name in fields) if (!allowed.has(name)) return Object.fromEntries(Object.entries(fields).filter(([field]) => allowed.has(field)));
+    return fields;
+  };
   const timer = setInterval(() => logger.flush(), 1000).unref();
   return {
     info: (message, fields) => logger.info(only(fields), message),

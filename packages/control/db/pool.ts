@@ -53,8 +53,9 @@ export function openDatabase({ url, connections, onIdleError }: PoolOptions): Da
     Client: NamingClient as never,
     application_name: "stead",
     connectionTimeoutMillis: 10_000,
-    // Every time is stored, compared and told in UTC.
-    options: "-c timezone=UTC -c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000",
+    // Every time is stored, compared and told in UTC. A named statement is planned once: its generic plan is what the
+    // plan test reads, and PostgreSQL would otherwise plan anew wherever a null parameter looks cheaper.
+    options: "-c timezone=UTC -c plan_cache_mode=force_generic_plan -c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000",
   });
   pool.on("error", onIdleError);
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });

@@ -15,7 +15,7 @@ import { statement } from "../db/statement.ts";
 import type { Deps } from "../deps.ts";
 import { hashOf, tokenOf } from "../identity/credential.ts";
 import { type Access, type Admitted, access, prefixOf, riding, unauthenticated } from "./access.ts";
-import { clientOf, limitKey, type Trusted } from "./address.ts";
+import { limitKey } from "./address.ts";
 import { type Idempotency, replay, runChange } from "./change.ts";
 import { type Encode, encoder } from "./encode.ts";
 import type { AnyHandler, Prepared, Query, Sender } from "./handler.ts";
@@ -42,6 +42,8 @@ export interface Call {
 
 declare module "fastify" {
   interface FastifyRequest {
+    /** The address it came from, past our own proxies. */
+    client: string;
     call: Call | null;
     /** Whose rate limit this request was counted against, for the log and for refunds. */
     spent: { readonly who: string; readonly uid: string | null } | null;
@@ -59,16 +61,14 @@ const farFuture = { before_at: "infinity", before_id: "ffffffff-ffff-ffff-ffff-f
 
 export class Exchange {
   readonly #deps: Deps;
-  readonly #proxies: Trusted | null;
   readonly #route: Route;
   readonly #access: Access | null;
   readonly #encode: Encode;
   readonly #validator: Validator;
   readonly #represent: ((tx: Tx, ids: Json) => Promise<string>) | null;
 
-  constructor(deps: Deps, proxies: Trusted | null, route: Route, validator: Validator, matched: Route | null) {
+  constructor(deps: Deps, route: Route, validator: Validator, matched: Route | null) {
     this.#deps = deps;
-    this.#proxies = proxies;
     this.#route = route;
     this.#validator = validator;
     this.#access = route.op.scope === "open" ? null : access(route.op, isQuery(route.handler) ? route.handler : null);
@@ -82,7 +82,7 @@ export class Exchange {
     if (op.effect === "change" && op.method === "GET" && isPrefetch(request.headers)) {
       throw new Fault("forbidden", "prefetch_refused", "A prefetch must not run an operation that changes something.");
     }
-    const ip = clientOf(request.raw, this.#proxies);
+    const ip = request.client;
     const query = this.#readQuery(request);
     const ids = this.#ids(request.params as Record<string, string>);
     const admitted = this.#access ? await this.#admitted(this.#access, request, reply, ip, ids, query) : null;

@@ -54,6 +54,7 @@ export function createEdge(deps: Deps, edge: Edge): FastifyInstance {
     rewriteUrl: ({ url = "" }) => (isDecodable(url) ? url : "/"),
     serverFactory: (handler) => secureServer(deps.config, handler as RequestListener, edge.onPlain) as Server,
   });
+  app.decorateRequest("client", "");
   app.decorateRequest("call", null);
   app.decorateRequest("spent", null);
   app.decorateRequest("bodyDigest", "");
@@ -62,10 +63,10 @@ export function createEdge(deps: Deps, edge: Edge): FastifyInstance {
   });
   const routes = routesOf(edge.areas);
   acceptJsonBodies(app);
-  observe(app, edge.observe, proxies);
+  observe(app, edge.observe);
   guard(app, deps, proxies);
   refuse(app, deps, knownPaths(routes));
-  mount(app, deps, edge, routes, proxies);
+  mount(app, deps, edge, routes);
   return app;
 }
 
@@ -82,17 +83,20 @@ function isDecodable(url: string): boolean {
 /** Step 2, and the headers that every answer carries. Paths with empty or dot segments name nothing. */
 function guard(app: FastifyInstance, deps: Deps, proxies: Trusted | null): void {
   const cors = corsHeaders(deps.config.cors_origins);
-  app.addHook("onRequest", async (request, reply) => {
+  const strayPath = /^[^?]*?\/(?:\/|\.{1,2}(?:[/?]|$))/;
+  app.addHook("onRequest", (request, reply, done) => {
+    request.client = clientOf(request.raw, proxies);
     reply.header("x-request-id", request.id).header("x-content-type-options", "nosniff");
     cors(request.headers.origin, reply);
-    const flood = deps.limiter.take("flood", limitKey(clientOf(request.raw, proxies)));
-    if (!flood.allowed) throw tooManyRequests(flood.retry_after_s);
-    if (/\/\/|\/\.{1,2}(?:\/|$)/.test(request.url.split("?")[0] as string)) throw notFound();
+    const flood = deps.limiter.take("flood", limitKey(request.client));
+    if (!flood.allowed) done(tooManyRequests(flood.retry_after_s));
+    else if (strayPath.test(request.url)) done(notFound());
+    else done();
   });
 }
 
-function observe(app: FastifyInstance, tell: Observe, proxies: Trusted | null): void {
-  app.addHook("onResponse", async (request, reply) => {
+function observe(app: FastifyInstance, tell: Observe): void {
+  app.addHook("onResponse", (request, reply, done) => {
     const code = reply.getHeader("x-error-code");
     tell({
       operation: (request.routeOptions.config as { operation?: string } | undefined)?.operation ?? "none",
@@ -102,8 +106,9 @@ function observe(app: FastifyInstance, tell: Observe, proxies: Trusted | null): 
       duration_ms: Math.round(reply.elapsedTime * 100) / 100,
       uid: request.spent?.uid ?? null,
       request_id: request.id,
-      ip: clientOf(request.raw, proxies),
+      ip: request.client,
     });
+    done();
   });
 }
 
@@ -160,12 +165,12 @@ export function routesOf(areas: Edge["areas"]): Route[] {
   );
 }
 
-function mount(app: FastifyInstance, deps: Deps, edge: Edge, routes: readonly Route[], proxies: Trusted | null): void {
+function mount(app: FastifyInstance, deps: Deps, edge: Edge, routes: readonly Route[]): void {
   const validatorOf = validators(edge.formats);
   for (const route of routes) {
     const matched = route.op.match ? routes.find(({ name }) => name === route.op.match) : undefined;
     if (route.op.match && !matched) throw new Error(`${route.name} compares with ${route.op.match}, which is not mounted`);
-    const exchange = new Exchange(deps, proxies, route, validatorOf(route.op), matched ?? null);
+    const exchange = new Exchange(deps, route, validatorOf(route.op), matched ?? null);
     app.route({
       method: methodsOf(route) as "GET"[],
       url: apiPrefix + route.op.path.replace(/\{(\w+)\}/g, ":$1"),

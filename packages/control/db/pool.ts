@@ -33,6 +33,10 @@ class NamingClient extends pg.Client {
   }
 }
 
+/** The pool under a database; a transaction has none, because it stays on its one connection. */
+const pools = new WeakMap<Db, pg.Pool>();
+export const poolOf = (db: Db): pg.Pool | undefined => pools.get(db);
+
 export interface Database {
   readonly db: Db;
   readonly pool: pg.Pool;
@@ -59,5 +63,6 @@ export function openDatabase({ url, connections, onIdleError }: PoolOptions): Da
   });
   pool.on("error", onIdleError);
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+  pools.set(db, pool);
   return { db, pool, close: () => db.destroy() };
 }

@@ -3,7 +3,7 @@
  * running it fills them in. Kysely would otherwise compile the same text again for every request.
  */
 import { type CompiledQuery, DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type QueryExecutorProvider } from "kysely";
-import type { Db } from "./pool.ts";
+import { type Db, poolOf } from "./pool.ts";
 import type { Schema } from "./schema.ts";
 
 /** Builds queries without a connection. */
@@ -44,6 +44,11 @@ export function statement<Row>(query: { compile(provider: QueryExecutorProvider)
     });
   return {
     text: compiled.sql,
-    run: async (db, values) => (await db.executeQuery<Row>({ ...compiled, parameters: fill(values) })).rows,
+    async run(db, values) {
+      const parameters = fill(values);
+      const pool = poolOf(db);
+      // Straight to the driver where no transaction needs Kysely's connection.
+      return pool ? (await pool.query(compiled.sql, parameters)).rows : (await db.executeQuery<Row>({ ...compiled, parameters })).rows;
+    },
   };
 }

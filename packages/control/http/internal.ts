@@ -38,7 +38,10 @@ export function createMetrics(pool: pg.Pool): Metrics {
     observe({ operation, status, duration_ms }) {
       const series = `${operation} ${status}`;
       let known = kept.get(series);
-      if (!known) kept.set(series, (known = { count: requests.labels(operation, String(status)), time: durations.labels(operation) }));
+      if (!known) {
+        known = { count: requests.labels(operation, String(status)), time: durations.labels(operation) };
+        kept.set(series, known);
+      }
       known.count.inc();
       known.time.observe(duration_ms / 1000);
     },

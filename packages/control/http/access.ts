@@ -10,8 +10,9 @@ import { type IdName, prefixes } from "@stead/contract/fields.ts";
 import { type Operation, paramsOf, type Role } from "@stead/contract/operation.ts";
 import { type RawBuilder, sql } from "kysely";
 import type { Db } from "../db/pool.ts";
-import { compiler, placeholder, statement } from "../db/statement.ts";
+import { placeholder, statement } from "../db/statement.ts";
 import type { Actor, Query, ServerAccess, TeamAccess } from "./handler.ts";
+import { riding } from "./riding.ts";
 
 const hole = (name: string) => sql`${placeholder(name)}`;
 
@@ -75,7 +76,8 @@ interface AccessRow {
   team_name?: string;
   team_owner?: string;
   team_role?: Role | null;
-  data?: unknown;
+  /** JSON, as `riding` wrote it. */
+  data?: string | null;
 }
 
 export interface AccessRequest {
@@ -117,7 +119,7 @@ export const prefixOf = (param: string): string => (param === "member_uid" ? pre
 export function access(op: Operation, query: Query | null): Access {
   const params = paramsOf(op.path);
   const links = Object.keys(nouns).filter((param) => params.includes(param));
-  const prepared = statement<AccessRow>(accessSql(params, links, query ? riding(params, query) : null));
+  const prepared = statement<AccessRow>(accessSql(params, links, query ? riding(op, query) : null));
   return {
     text: prepared.text,
     async check(on, request, spend) {
@@ -134,7 +136,7 @@ export function access(op: Operation, query: Query | null): Access {
         actor: { uid: row.uid, key_id: row.key_id, session_id: row.session_id },
         server: params.includes("sid") ? ({ sid: ids.sid, owner_uid: row.server_owner, role: row.server_role } as ServerAccess) : undefined,
         team: params.includes("tid") ? ({ tid: ids.tid, name: row.team_name, owner_uid: row.team_owner, role: row.team_role } as TeamAccess) : undefined,
-        data: row.data,
+        data: row.data ? JSON.parse(row.data) : null,
         missing,
       };
     },
@@ -220,24 +222,4 @@ function accessSql(params: readonly string[], links: readonly string[], data: Ra
   ];
   return sql`select ${sql.join(columns)} from credentials c join users u on u.uid = c.uid ${sql.join(links.map(joinSql), sql` `)}
     where c.hash = ${hole("hash")} and (c.expires_at is null or c.expires_at > now())`;
-}
-
-/** The read itself as one JSON value. A path without a uid reads for the credential's own user. */
-export function riding(params: readonly string[], query: Query): RawBuilder<unknown> {
-  const holes = Object.fromEntries(params.map((param) => [param, placeholder(param)]));
-  if (!params.includes("uid")) holes.uid = sql.ref("c.uid") as unknown as string;
-  const rows = query.build(compiler, holes);
-  if (query.shape === "one") return sql`select json_build_object('data', row_to_json(r)) from (${rows}) r`;
-  if (query.shape === "many") return sql`select json_build_object('data', coalesce(json_agg(r), '[]')) from (${rows}) r`;
-  const older = sql<boolean>`(created_at, id) < (${hole("before_at")}::timestamptz, ${hole("before_id")}::uuid)`;
-  const shown = rows
-    .where(older)
-    .orderBy("created_at", "desc")
-    .orderBy("id", "desc")
-    .limit(sql<number>`${hole("limit")}::int`)
-    .offset(sql<number>`${hole("offset")}::int`);
-  return sql`select json_build_object(
-    'data', (select coalesce(json_agg(r), '[]') from (${shown}) r),
-    'total', (select count(*) from (${rows}) r),
-    'page', ${hole("page")}::int, 'limit', ${hole("limit")}::int)`;
 }

@@ -8,11 +8,11 @@ import type { TSchema } from "typebox";
 type Json = Record<string, unknown>;
 export type Encode = (payload: unknown) => string;
 
-/** PostgreSQL's JSON has times as `2026-11-15T09:30:00.12345+00:00`; cutting the text is far quicker than parsing it. */
+/** PostgreSQL writes times as `2026-11-15 09:30:00.12345+00`; cutting that text is far quicker than parsing it. */
 const toIso = (value: unknown): string => {
-  if (typeof value !== "string" || value.length < 25 || !value.endsWith("+00:00") || value[19] === ":")
+  if (typeof value !== "string" || value.length < 22 || !value.endsWith("+00"))
     return (value instanceof Date ? value : new Date(value as string)).toISOString();
-  return `${value.slice(0, 19)}.${value.slice(20, -6).padEnd(3, "0").slice(0, 3)}Z`;
+  return `${value.slice(0, 10)}T${value.slice(11, 19)}.${value.slice(20, -3).padEnd(3, "0").slice(0, 3)}Z`;
 };
 
 /** A function that writes a value of this schema as JSON. */

@@ -14,13 +14,14 @@ import type { ActivityRecord, OperationRecord } from "../db/records.ts";
 import { statement } from "../db/statement.ts";
 import type { Deps } from "../deps.ts";
 import { hashOf, tokenOf } from "../identity/credential.ts";
-import { type Access, type Admitted, access, prefixOf, riding, unauthenticated } from "./access.ts";
+import { type Access, type Admitted, access, prefixOf, unauthenticated } from "./access.ts";
 import { limitKey } from "./address.ts";
 import { type Idempotency, replay, runChange } from "./change.ts";
 import { type Encode, encoder } from "./encode.ts";
 import type { AnyHandler, Prepared, Query, Sender } from "./handler.ts";
 import type { Verdict } from "./limits.ts";
 import { type Answer, sendJson, sendRead, tagOf } from "./reply.ts";
+import { riding } from "./riding.ts";
 import { isPrefetch, type Steering, steering, tagListed } from "./steer.ts";
 import type { Validator } from "./validate.ts";
 
@@ -269,13 +270,13 @@ function idempotency(op: Operation, ids: Json, bodyDigest: string, { idempotency
 function representation({ op, handler }: Route): (tx: Tx, ids: Json) => Promise<string> {
   if (!isQuery(handler)) throw new Error(`If-Match needs a query to compare with, and ${op.path} has none`);
   const params = paramsOf(op.path);
-  const read = statement<{ data: unknown }>(sql`select (${riding(params, handler)}) as data`);
+  const read = statement<{ data: string }>(sql`select (${riding(op, handler)}) as data`);
   const encode = encoder(op.reply);
   const [table, column] = params.includes("sid") ? (["servers", "sid"] as const) : (["users", "uid"] as const);
   return async (tx, ids) => {
     await sql`select 1 from ${sql.table(table)} where ${sql.ref(column)} = ${ids[column]}::uuid for update`.execute(tx);
     const [row] = await read.run(tx, ids);
-    return tagOf(encode(row?.data));
+    return tagOf(encode(JSON.parse(row?.data ?? "null")));
   };
 }
 
